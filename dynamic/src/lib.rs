@@ -14,7 +14,7 @@ pub use names::{Named, TypeName, UnknownOperator, UnknownType};
 pub use on_device::kernels;
 pub use on_device::{reduce_on, reduce_on_group, reduce_on_ranks};
 pub use pieces::{Pieces, States};
-pub use reduction::Reduction;
+pub use reduction::{Part, Reduction};
 pub use results::{Number, Results, Value};
 
 #[doc(inline)]

@@ -31,6 +31,13 @@ pub struct Reduction {
 /// The states of each operator.
 type All = Vec<Box<dyn States>>;
 
+/// Some values, reduced by the operators of a [`Reduction`]: what [`Reduction::join`] takes.
+pub struct Part {
+    states: All,
+    index: u64,
+    count: usize,
+}
+
 impl Reduction {
     /// Starts without values.
     pub fn new(element: TypeName, operators: &[Named]) -> Self {
@@ -59,9 +66,34 @@ impl Reduction {
     /// # Panics
     /// The bytes are not whole values of the type, or are not at an address for it.
     pub fn take(&mut self, values: &[u8]) {
-        let further = self.of_row(values, self.n);
-        join(&mut self.states, further);
-        self.n += (values.len() / self.conversions.bytes) as u64;
+        self.join(self.part(values, self.n));
+    }
+
+    /// The part of some of the values, of which the first has this index, on any thread. What was taken in before has no part in it.
+    ///
+    /// # Panics
+    /// As [`Self::take`].
+    pub fn part(&self, values: &[u8], index: u64) -> Part {
+        Part {
+            states: self.of_row(values, index),
+            index,
+            count: self.count(values),
+        }
+    }
+
+    /// Takes a part in, after the values taken before, as [`Self::take`] would have taken its values.
+    ///
+    /// # Panics
+    /// Its first value is not the next one, or it is of a reduction of another type or by other operators.
+    pub fn join(&mut self, part: Part) {
+        assert_eq!(part.index, self.n, "parts come in their order");
+        assert_eq!(
+            part.states.len(),
+            self.states.len(),
+            "parts have the same operators"
+        );
+        join(&mut self.states, part.states);
+        self.n += part.count as u64;
     }
 
     /// As [`Self::take`], of `count` values that are brought piece by piece, on any thread: `bring` puts the bytes of the values of a range at

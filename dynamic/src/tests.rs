@@ -118,6 +118,14 @@ fn agrees_with<T: Made>(element: &str, name: &str, of: &dyn Fn(&[T]) -> Value) {
             bytemuck::cast_slice_mut(memory)[..values.len()].copy_from_slice(values);
         });
         assert_same(name, &*brought.finish()[0], vec![of(&values)]);
+        // In two parts, of which the second is there first.
+        let (left, right) = bytes.split_at(count / 3 * size_of::<T>());
+        let mut joined = new();
+        let right = joined.part(right, (count / 3) as u64);
+        let left = joined.part(left, 0);
+        joined.join(left);
+        joined.join(right);
+        assert_same(name, &*joined.finish()[0], vec![of(&values)]);
         // Rows and columns: many short ones, and a few long ones.
         for width in [3, 300, 5000, 70_000] {
             let rows = count / width;

@@ -49,8 +49,8 @@ pub struct Arguments {
     /// Column of a table: its name in the first row, or its number from 0; of a .parquet file likewise; of a .npz file, the name of the array
     #[arg(long)]
     pub(super) column: Option<String>,
-    /// Values of a piece: 2^24, 16M. As many as some pieces have are in this computer's memory, and three of them on each device [default: as many as
-    /// take 8 MiB, or 1 MiB on the emulator; for a result that is verified as many as take an eighth of a GPU's memory, at most 256 MiB, or
+    /// Values of a piece: 2^24, 16M. As many as some pieces have, one for each thread, are in this computer's memory, and three of them on each device [default: as many as
+    /// take 1 MiB, or 8 MiB on GPUs; for a result that is verified as many as take an eighth of a GPU's memory, at most 256 MiB, or
     /// 64 MiB on the emulator]
     #[arg(long, value_name = "N", value_parser = parse_chunk)]
     pub(super) chunk: Option<usize>,

@@ -1,7 +1,7 @@
 //! Reductions of real data, which may be larger than memory: which kernel reduces which type, and what the result is worth.
 
 use crate::failure::Failure;
-use crate::reduce::ring::{Cold, Dealer, Size, on_cores};
+use crate::reduce::ring::{Cold, Dealer, Size, in_turn};
 use crate::show;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -218,7 +218,7 @@ impl<T: Plain + FileNumber> Chunks<T> {
         dealer.set_out(size.piece, Cold::Through);
         let dealer = Mutex::new(dealer);
         let take = |values: &[u8]| self.take(device, bytemuck::cast_slice(values), options.timing);
-        let outcome = on_cores(size, &mut memory, &dealer, take, progress)?;
+        let outcome = in_turn(size, &mut memory, &dealer, take, progress)?;
         let has_none = self.n == 0;
         let reduction = self.finish(options.operator, outcome.elapsed);
         if let Some(failure) = outcome.failure {

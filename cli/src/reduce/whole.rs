@@ -18,8 +18,11 @@ use warpfold_dynamic::{CHUNK, Reduction, Results, TypeName};
 use warpfold_input::comes_in_pieces;
 use warpfold_input::found::Found;
 
-/// Bytes of a piece on the cores and on GPUs, and on the emulator, which takes longer for each.
-const PIECE: usize = 8 << 20;
+/// Bytes of a piece on GPUs.
+const PIECE_OF_GPUS: usize = 8 << 20;
+/// On the cores: a thread's caches hold it until it has been reduced.
+const PIECE_OF_CORES: usize = 1 << 20;
+/// On the emulator, which takes longer for each.
 const PIECE_EMULATED: usize = 1 << 20;
 /// Of fewer bytes nobody asks what limits them.
 const WORTH_A_LIMIT: u64 = 1 << 20;
@@ -62,7 +65,8 @@ struct Reading {
     through_cache_bytes: u64,
     /// Bytes that were not, and were read past it by `O_DIRECT`.
     direct_bytes: u64,
-    /// How long each thread has waited for room, and the cores or each device for values, on the average.
+    /// How long each thread has waited for room, and each device for values, on the average. On the cores: how long each thread has reduced
+    /// what it had read, and how long it has read.
     waited_for_room_ms: f64,
     waited_for_values_ms: f64,
     /// Reading alone, in GB/s, of the end of the files: by the same threads, before the rest.
@@ -96,7 +100,10 @@ pub(super) fn run(
     let element_type = dealer.element_type();
     let most = dealer.most_bytes();
     let piece = piece_bytes(arguments, element_type, choices, most);
-    let size = Size::new(piece, choices.len(), most);
+    let size = match choices.len() {
+        0 => Size::of_cores(piece, most),
+        devices => Size::of_devices(piece, devices, most),
+    };
     let memory: Result<Vec<_>, Failure> = (0..size.rings).map(|_| size.memory()).collect();
     let mut memory = memory?;
     let alone = Alone::measure(size, &mut memory, (paths, asked), arguments.compare_read);
@@ -110,18 +117,23 @@ pub(super) fn run(
         Used {
             size,
             alone,
-            device: format!("cpu: {} threads", rayon::current_num_threads()),
+            device: format!("cpu: {} threads", size.threads_of_cores()),
             is_emulated: choices.contains(&DeviceChoice::Emulator),
             copy: None,
         },
     );
     let (results, outcome) = if choices.is_empty() {
         let mut reduction = Reduction::new(element_type, operators);
-        let take = |values: &[u8]| {
-            reduction.take(values);
-            Ok::<(), Failure>(())
-        };
-        let outcome = on_cores(size, &mut memory[0], &dealer, take, &progress)?;
+        let of_parts = Reduction::new(element_type, operators);
+        let each = (size.piece / element_type.bytes()) as u64;
+        let outcome = on_cores(
+            size,
+            &mut memory[0],
+            &dealer,
+            |number, values| of_parts.part(values, number * each),
+            |part| reduction.join(part),
+            &progress,
+        )?;
         (reduction.finish(), outcome)
     } else {
         let task = OnDevices {
@@ -182,8 +194,9 @@ fn piece_bytes(
     let chunk = CHUNK * element_type.bytes();
     let piece = match arguments.chunk {
         Some(values) => values.div_ceil(CHUNK).saturating_mul(chunk),
+        None if choices.is_empty() => PIECE_OF_CORES,
         None if choices.contains(&DeviceChoice::Emulator) => PIECE_EMULATED,
-        None => PIECE,
+        None => PIECE_OF_GPUS,
     };
     // What all values fit into is enough.
     let most = most.and_then(|most| usize::try_from(most).ok());

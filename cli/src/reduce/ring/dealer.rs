@@ -8,6 +8,9 @@ use warpfold_dynamic::TypeName;
 use warpfold_input::found::{Asked, Found, Place, Values};
 use warpfold_input::{InputError, comes_in_pieces, is_table};
 
+/// How many bytes the system is asked about at once. It reads less than that ahead.
+pub(super) const LOOK: u64 = 8 << 20;
+
 /// Deals out pieces in their order. Files are opened when it is their turn.
 pub(crate) struct Dealer<'a> {
     asked: Asked<'a>,
@@ -35,8 +38,36 @@ enum Current {
         file: Arc<ValuesFile>,
         next: u64,
         end: u64,
+        looked: Looked,
     },
     Stream(Box<dyn Values>),
+}
+
+/// Whether two neighbouring stretches of a file are in the system's cache. The second is looked at before the first is read, because the system
+/// reads ahead into it. A span is judged by where it begins.
+#[derive(Clone, Copy, Default)]
+struct Looked {
+    /// The end of the first stretch.
+    until: u64,
+    is_cached: bool,
+    /// The same of the second, if that has been looked at.
+    then: Option<bool>,
+}
+
+impl Looked {
+    /// For values from `start` on, of a file with values up to `end`.
+    fn at(self, (start, end): (u64, u64), length: u64, file: &ValuesFile) -> Self {
+        if start < self.until {
+            return self;
+        }
+        let is_cached = |start: u64| file.is_cached(start, length.min(end - start));
+        let until = end.min(start + length);
+        Self {
+            until,
+            is_cached: self.then.unwrap_or_else(|| is_cached(start)),
+            then: (until < end).then(|| is_cached(until)),
+        }
+    }
 }
 
 /// Some of the values: as many as a piece has, or the last ones.
@@ -149,11 +180,23 @@ impl<'a> Dealer<'a> {
                     }
                     continue;
                 }
-                Some(Current::File { file, next, end }) => {
+                Some(Current::File {
+                    file,
+                    next,
+                    end,
+                    looked,
+                }) => {
                     let bytes = (*end - *next).min(room as u64) as usize;
                     if bytes > 0 {
-                        let (start, at) = (*next, piece.bytes);
-                        let span = Span { start, bytes, at };
+                        let start = *next;
+                        let length = LOOK.max(2 * self.piece_bytes as u64);
+                        *looked = looked.at((start, *end), length, file);
+                        let span = Span {
+                            start,
+                            bytes,
+                            at: piece.bytes,
+                            is_cached: looked.is_cached,
+                        };
                         piece.spans.push((Arc::clone(file), span));
                     }
                     piece.bytes += bytes;
@@ -229,6 +272,7 @@ impl Current {
                     file: Arc::new(file),
                     next: start,
                     end: start + bytes,
+                    looked: Looked::default(),
                 }
             }
         }

@@ -39,6 +39,8 @@ pub(crate) struct Span {
     pub(crate) bytes: usize,
     /// The place of the first byte among the values of the piece.
     pub(crate) at: usize,
+    /// Whether it was in the system's cache before the run came to it.
+    pub(crate) is_cached: bool,
 }
 
 /// How many bytes came from where.
@@ -93,14 +95,15 @@ impl ValuesFile {
         self.past.is_some()
     }
 
-    /// Whether most of a span is in the cache now. Where the system does not say, it is taken to be.
-    pub(crate) fn is_cached(&self, span: &Span) -> bool {
-        self.is_small || system::is_cached(&self.file, span.start, span.bytes).unwrap_or(true)
+    /// Whether most of these bytes are in the cache now. Where the system does not say, they are taken to be.
+    pub(crate) fn is_cached(&self, start: u64, bytes: u64) -> bool {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.is_small || system::is_cached(&self.file, start, bytes).unwrap_or(true)
     }
 
     /// Whether a span would be read past the cache.
     pub(crate) fn goes_past(&self, span: &Span, cold: Cold) -> bool {
-        cold == Cold::Past && self.past.is_some() && !self.is_cached(span)
+        cold == Cold::Past && self.past.is_some() && !span.is_cached
     }
 
     /// How far from the beginning of a slot a piece's values have to begin, so that the span lies there as the disk has it.
@@ -144,9 +147,8 @@ impl ValuesFile {
 
     /// Reads a span through the cache, to its place among the values.
     pub(crate) fn read(&self, span: &Span, values: &mut [u8]) -> Result<Came, Broken> {
-        let is_cached = self.is_cached(span);
         let room = &mut values[span.at..][..span.bytes];
-        let own = if is_cached {
+        let own = if span.is_cached {
             None
         } else {
             system::reopen(&self.file)
@@ -155,7 +157,7 @@ impl ValuesFile {
         let read = system::read_at(file, room, span.start, span.bytes);
         self.check(span, read, values)?;
         let bytes = span.bytes as u64;
-        Ok(if is_cached {
+        Ok(if span.is_cached {
             Came {
                 cached: bytes,
                 ..Came::default()

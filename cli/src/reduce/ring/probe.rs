@@ -1,6 +1,7 @@
 //! Reading alone, before anything else: how fast the same threads read the end of the files into the same slots, what is in the system's cache
 //! and what is not. It decides how the latter is read, and leaves the cache as it was.
 
+use super::dealer::LOOK;
 use super::file::{Came, Cold, Span, ValuesFile};
 use super::shared::{Size, lock};
 use memmap2::MmapMut;
@@ -16,6 +17,8 @@ const LEAST: u64 = 256 << 20;
 /// The part of the files that is read, and the most of it.
 const PART: u64 = 8;
 const MOST: u64 = 1 << 30;
+/// So many pieces of what is in the cache are enough for each thread: reading them is as fast at first as later.
+const CACHED_PIECES: usize = 16;
 
 /// How fast reading alone was, in bytes per second; `None` where there was nothing of the kind.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,7 +53,8 @@ impl Alone {
             return Self::default();
         }
         let wanted = (all / PART).min(MOST).max(size.piece as u64);
-        let [cached, cold] = parts(paths, asked, size.piece, wanted);
+        let pieces = (CACHED_PIECES * size.readers * size.piece) as u64;
+        let [cached, cold] = parts(paths, asked, size.piece, [wanted.min(pieces), wanted]);
         let may_go_past = cold.iter().all(|(file, _)| file.may_go_past());
         let (past, through) = cold.split_at(if may_go_past { cold.len() / 2 } else { 0 });
         let mut slots: Vec<&mut [u8]> = memory
@@ -97,12 +101,12 @@ impl Alone {
 
 /// The last bytes of the files that are in the cache, and the last that are not, as many of each as are wanted, in parts of a piece's length. What
 /// cannot be read is left to the run.
-fn parts(paths: &[PathBuf], asked: Asked<'_>, piece: usize, wanted: u64) -> [Vec<Part>; 2] {
+fn parts(paths: &[PathBuf], asked: Asked<'_>, piece: usize, wanted: [u64; 2]) -> [Vec<Part>; 2] {
     let mut parts = [Vec::new(), Vec::new()];
-    let mut bytes = [0, 0];
+    let mut bytes = [0; 2];
     for path in paths.iter().rev() {
         // A pipe would be gone afterwards.
-        if !path.is_file() || bytes.iter().all(|&bytes| bytes >= wanted) {
+        if !path.is_file() {
             break;
         }
         let Ok(found) = Found::open(path, asked) else {
@@ -119,19 +123,24 @@ fn parts(paths: &[PathBuf], asked: Asked<'_>, piece: usize, wanted: u64) -> [Vec
         };
         let file = Arc::new(ValuesFile::new(path, file, length, None));
         let mut end = start + length;
-        while end > start {
-            let length = (end - start).min(piece as u64);
-            end -= length;
-            let span = Span {
-                start: end,
-                bytes: length as usize,
-                at: 0,
-            };
-            let kind = usize::from(!file.is_cached(&span));
-            if bytes[kind] < wanted {
+        while end > start && (0..2).any(|kind| bytes[kind] < wanted[kind]) {
+            let length = (end - start).min(LOOK.max(piece as u64));
+            let before = end - length;
+            let is_cached = file.is_cached(before, length);
+            let kind = usize::from(!is_cached);
+            while end > before && bytes[kind] < wanted[kind] {
+                let length = (end - before).min(piece as u64);
                 bytes[kind] += length;
+                end -= length;
+                let span = Span {
+                    start: end,
+                    bytes: length as usize,
+                    at: 0,
+                    is_cached,
+                };
                 parts[kind].push((Arc::clone(&file), span));
             }
+            end = before;
         }
     }
     // In the order of a run, which the system reads ahead in.

@@ -18,7 +18,7 @@ pub(crate) struct Size {
     pub(crate) readers: usize,
     /// The slots of each device, or of the cores.
     pub(crate) slots: usize,
-    /// How many devices there are.
+    /// How many devices there are; the cores have one ring.
     pub(crate) rings: usize,
 }
 
@@ -28,12 +28,37 @@ impl Size {
     /// Slots of a device that a thread does not wait for: what is copied, what is reduced, and one more.
     const BEYOND: usize = 3;
 
-    /// For pieces of this many bytes, and this many devices; none are the cores. `most` is as many bytes as there can be, where that is known.
-    pub(crate) fn new(piece: usize, devices: usize, most: Option<u64>) -> Self {
-        let rings = devices.max(1);
+    /// Threads that read, at least: while a disk is slow, they wait most of the time.
+    const LEAST_READERS: usize = 4;
+    /// Threads that read into one of the cores' slots each, at most. If there are more cores, they help to reduce.
+    const MOST_READERS_OF_CORES: usize = 64;
+
+    /// For pieces of this many bytes on the cores. `most` is as many bytes as there can be, where that is known.
+    pub(crate) fn of_cores(piece: usize, most: Option<u64>) -> Self {
+        let cores = rayon::current_num_threads();
+        let room = Self::MOST / piece.saturating_add(2 * ALIGNMENT);
+        let readers = (cores.min(Self::MOST_READERS_OF_CORES).min(room)).max(Self::LEAST_READERS);
+        let readers = readers.min(pieces(piece, most));
+        Self {
+            piece,
+            readers,
+            // Each thread reduces what it has read.
+            slots: readers,
+            rings: 1,
+        }
+    }
+
+    /// Threads of the cores, which read and reduce or only reduce.
+    pub(crate) fn threads_of_cores(self) -> usize {
+        self.readers.max(rayon::current_num_threads())
+    }
+
+    /// The same for this many devices.
+    pub(crate) fn of_devices(piece: usize, devices: usize, most: Option<u64>) -> Self {
+        let rings = devices;
         let cores = rayon::current_num_threads();
         let pieces = pieces(piece, most);
-        let readers = cores.clamp(4, 32).max(rings).min(pieces);
+        let readers = cores.clamp(Self::LEAST_READERS, 32).max(rings).min(pieces);
         let wanted = (2 * readers).div_ceil(rings) + Self::BEYOND;
         // Each thread has to have one.
         let least = readers.div_ceil(rings).max(2);
@@ -132,9 +157,9 @@ pub(crate) struct Outcome {
     /// Where the bytes came from.
     pub(crate) came: Came,
     pub(crate) elapsed: Duration,
-    /// How long each thread that reads has waited for room, on the average.
+    /// How long each thread that reads has waited for room, on the average: also because it was reducing what it had read.
     pub(crate) waited_for_room: Duration,
-    /// How long the cores or each device have waited for values.
+    /// How long each device has waited for values, or each thread of the cores has read them.
     pub(crate) waited_for_values: Duration,
 }
 
@@ -178,32 +203,36 @@ impl<'d, 'a> Shared<'d, 'a> {
             let Ok(slot) = slot else {
                 return;
             };
-            let Some(mut piece) = lock(self.dealer).deal(slot.memory) else {
+            let Some(piece) = self.fill(slot) else {
                 return;
             };
-            let came = piece.read(slot.memory, self.value_bytes);
-            lock(&self.came).add(came);
-            let Piece {
-                number,
-                bytes,
-                shift,
-                failure,
-                ..
-            } = piece;
-            if let Some(failure) = failure {
-                self.break_off(number, bytes, failure);
-            }
-            let ring = slot.ring;
-            let piece = Filled {
-                number,
-                bytes,
-                shift,
-                slot,
-            };
-            if filled[ring].send(piece).is_err() {
+            if filled[piece.slot.ring].send(piece).is_err() {
                 return;
             }
         }
+    }
+
+    /// Reads the next piece into a slot; `None` when no more is dealt.
+    pub(super) fn fill<'m>(&self, slot: Slot<'m>) -> Option<Filled<'m>> {
+        let mut piece = lock(self.dealer).deal(slot.memory)?;
+        let came = piece.read(slot.memory, self.value_bytes);
+        lock(&self.came).add(came);
+        let Piece {
+            number,
+            bytes,
+            shift,
+            failure,
+            ..
+        } = piece;
+        if let Some(failure) = failure {
+            self.break_off(number, bytes, failure);
+        }
+        Some(Filled {
+            number,
+            bytes,
+            shift,
+            slot,
+        })
     }
 
     pub(super) fn break_off(&self, number: u64, bytes: usize, failure: Failure) {

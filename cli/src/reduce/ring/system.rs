@@ -47,7 +47,10 @@ mod linux {
         File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
     }
 
-    /// Whether most of these bytes are in the cache; `None` where the system does not say.
+    /// How many pages of a range are looked at.
+    const PAGES: usize = 16;
+
+    /// Whether most of these bytes are in the cache, by some of their pages; `None` where the system does not say.
     pub(in super::super) fn is_cached(file: &File, start: u64, bytes: usize) -> Option<bool> {
         // SAFETY: the name asks for a number, which the call gives.
         let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
@@ -56,14 +59,19 @@ mod linux {
         let options = options.offset(start - before as u64).len(before + bytes);
         // SAFETY: what is mapped is never read.
         let map = unsafe { options.map(file) }.ok()?;
-        let mut pages = vec![0_u8; map.len().div_ceil(page)];
-        let address = map.as_ptr().cast_mut().cast();
-        // SAFETY: the range is mapped from the beginning of a page on, and there is a byte for each of its pages.
-        if unsafe { libc::mincore(address, map.len(), pages.as_mut_ptr()) } != 0 {
-            return None;
+        let pages = map.len().div_ceil(page);
+        let (mut looked, mut cached) = (0, 0);
+        for number in (0..pages).step_by(pages.div_ceil(PAGES).max(1)) {
+            let mut is_there = 0_u8;
+            let address = map[number * page..].as_ptr().cast_mut().cast();
+            // SAFETY: the page is mapped, and there is a byte for it.
+            if unsafe { libc::mincore(address, 1, &raw mut is_there) } != 0 {
+                return None;
+            }
+            looked += 1;
+            cached += usize::from(is_there & 1);
         }
-        let cached = pages.iter().filter(|&&page| page & 1 == 1).count();
-        Some(2 * cached > pages.len())
+        Some(2 * cached > looked)
     }
 
     pub(in super::super) fn forget(file: &File, start: u64, bytes: u64) {

@@ -46,18 +46,40 @@ fn accept(_: &Path, _: &Found) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Who takes the pieces.
+#[derive(Clone, Copy, Debug)]
+enum By {
+    OneThread,
+    Cores,
+}
+
 /// All values that come, in their order, and what came of it.
-fn read(size: Size, cold: Cold, paths: &[PathBuf], progress: &dyn Fn(u64)) -> (Vec<u32>, Outcome) {
+fn read(
+    by: By,
+    (size, cold): (Size, Cold),
+    paths: &[PathBuf],
+    progress: &(dyn Fn(u64) + Sync),
+) -> (Vec<u32>, Outcome) {
     let mut dealer = Dealer::new(paths, asked(), &accept).expect("the first file is there");
     dealer.set_out(size.piece, cold);
     let mut memory = size.memory().expect("there is room");
     let mut values = Vec::new();
-    let take = |piece: &[u8]| {
-        values.extend(bytemuck::cast_slice::<u8, u32>(piece));
-        Ok::<(), Failure>(())
-    };
+    let mut take = |piece: &[u8]| values.extend(bytemuck::cast_slice::<u8, u32>(piece));
     let dealer = Mutex::new(dealer);
-    let outcome = on_cores(size, &mut memory, &dealer, take, progress);
+    let outcome = match by {
+        By::OneThread => {
+            let take = |piece: &[u8]| {
+                take(piece);
+                Ok::<(), Failure>(())
+            };
+            in_turn(size, &mut memory, &dealer, take, progress)
+        }
+        By::Cores => {
+            let reduce = |_, piece: &[u8]| piece.to_vec();
+            let take = |piece: Vec<u8>| take(&piece);
+            on_cores(size, &mut memory, &dealer, reduce, take, progress)
+        }
+    };
     (values, outcome.expect("nothing fails but reading"))
 }
 
@@ -81,14 +103,17 @@ fn values_come_in_their_order_from_files_of_any_length() {
         })
         .collect();
     for readers in [1, 3, 8] {
-        for cold in [Cold::Through, Cold::Past] {
+        for (cold, by) in [Cold::Through, Cold::Past]
+            .into_iter()
+            .flat_map(|cold| [(cold, By::OneThread), (cold, By::Cores)])
+        {
             let size = Size {
                 readers,
                 slots: readers + 1,
                 ..SMALL
             };
-            let (values, outcome) = read(size, cold, &paths, &|_| {});
-            assert!(values.iter().copied().eq(0..n), "{readers} {cold:?}");
+            let (values, outcome) = read(by, (size, cold), &paths, &|_| {});
+            assert!(values.iter().copied().eq(0..n), "{readers} {cold:?} {by:?}");
             assert_eq!(outcome.bytes, 4 * u64::from(n));
             assert_eq!(outcome.came.all(), outcome.bytes);
             assert_eq!(outcome.files, paths.len());
@@ -133,6 +158,7 @@ fn what_is_read_past_the_cache_is_what_is_in_the_file() {
             start,
             bytes: bytes_of_span,
             at,
+            is_cached: false,
         };
         let slot = &mut *slots[0].memory;
         let shift = ValuesFile::shift(&span);
@@ -148,6 +174,7 @@ fn what_is_read_past_the_cache_is_what_is_in_the_file() {
         start: 8192,
         bytes: 4096,
         at: 0,
+        is_cached: false,
     };
     let slot = &mut *slots[1].memory;
     let broken = values.read_past(&span, slot, ValuesFile::shift(&span));
@@ -158,6 +185,12 @@ fn what_is_read_past_the_cache_is_what_is_in_the_file() {
 
 #[test]
 fn a_file_that_shrinks_is_told_with_the_place_and_what_was_done() {
+    for by in [By::OneThread, By::Cores] {
+        shrinking_is_told(by);
+    }
+}
+
+fn shrinking_is_told(by: By) {
     let folder = TempDir::new().expect("a temporary folder");
     let first = raw(&folder, "first", 0, 1000);
     let shrinks = raw(&folder, "shrinks", 1000, 40 * 4096);
@@ -171,7 +204,7 @@ fn a_file_that_shrinks_is_told_with_the_place_and_what_was_done() {
             file.set_len(4 * (20 * 4096 + 5) + 3).expect("it is cut");
         }
     };
-    let (values, outcome) = read(SMALL, Cold::Through, &paths, &cut);
+    let (values, outcome) = read(by, (SMALL, Cold::Through), &paths, &cut);
     let sentence = sentence(&outcome);
     let place = format!(
         "shrinks at byte {}: it has become shorter meanwhile and ends at byte {0}; bring it back",
@@ -185,16 +218,48 @@ fn a_file_that_shrinks_is_told_with_the_place_and_what_was_done() {
 
 #[test]
 fn a_file_that_vanishes_is_told_when_it_is_its_turn() {
+    for by in [By::OneThread, By::Cores] {
+        vanishing_is_told(by);
+    }
+}
+
+fn vanishing_is_told(by: By) {
     let folder = TempDir::new().expect("a temporary folder");
     let first = raw(&folder, "first", 0, 10 * 4096 + 9);
     let vanishes = raw(&folder, "vanishes", 0, 5);
     let paths = [first, vanishes.clone()];
     let vanish = |_| drop(std::fs::remove_file(&vanishes));
-    let (values, outcome) = read(SMALL, Cold::Through, &paths, &vanish);
+    let (values, outcome) = read(by, (SMALL, Cold::Through), &paths, &vanish);
     let sentence = sentence(&outcome);
     assert!(sentence.contains("vanishes: No such file"), "{sentence}");
     assert!(values.iter().copied().eq(0..10 * 4096 + 9));
     assert_eq!(outcome.files, 1);
+}
+
+/// Whichever thread comes to the end of what can be read.
+#[test]
+fn what_comes_before_a_missing_file_counts_with_any_number_of_threads() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let first = raw(&folder, "first", 0, 50 * 4096 + 9);
+    let paths = [first.clone(), folder.path().join("missing"), first];
+    for (readers, by) in [1, 3, 8]
+        .into_iter()
+        .flat_map(|readers| [(readers, By::OneThread), (readers, By::Cores)])
+    {
+        let size = Size {
+            readers,
+            slots: readers + 1,
+            ..SMALL
+        };
+        let (values, outcome) = read(by, (size, Cold::Through), &paths, &|_| {});
+        let sentence = sentence(&outcome);
+        assert!(sentence.contains("missing: No such file"), "{sentence}");
+        assert!(
+            values.iter().copied().eq(0..50 * 4096 + 9),
+            "{readers} {by:?}"
+        );
+        assert_eq!(outcome.files, 1);
+    }
 }
 
 /// The pieces after one that cannot be read do not count, on whichever device they have been reduced.
@@ -277,7 +342,10 @@ fn a_device_that_cannot_be_opened_ends_the_run() {
 fn the_ring_stays_small() {
     for devices in [0, 1, 2, 8, 64] {
         for most in [None, Some(0), Some(9 << 20), Some(1 << 40)] {
-            let size = Size::new(8 << 20, devices, most);
+            let size = match devices {
+                0 => Size::of_cores(1 << 20, most),
+                _ => Size::of_devices(8 << 20, devices, most),
+            };
             assert!(size.bytes() < 2_000_000_000, "{size:?}");
             assert!(size.slots * size.rings >= size.readers, "{size:?}");
         }
@@ -303,6 +371,6 @@ fn stored_arrays_of_archives_lie_in_the_file() {
     std::fs::write(&path, archive).expect("there is room");
     let found = Found::open(&path, asked()).expect("it is one");
     assert!(matches!(found.place, Place::InFile { bytes: 12, .. }));
-    let (values, _) = read(SMALL, Cold::Through, &[path], &|_| {});
+    let (values, _) = read(By::Cores, (SMALL, Cold::Through), &[path], &|_| {});
     assert_eq!(values, [7, 8, 9]);
 }
