@@ -4,7 +4,7 @@ use super::InputError;
 use super::line::line_of;
 use super::open::{Name, open};
 use super::values::FileNumber;
-use csv::{ByteRecord, Reader, ReaderBuilder, Trim};
+use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::io::{Cursor, Read};
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ impl CsvReader {
             position.map_or(0, |position| line_of(&self.path, position))
         };
         // Nothing more than delimiters at the end is no other cell.
-        if (self.cells..row.len()).any(|place| !row[place].is_empty()) {
+        if (self.cells..row.len()).any(|place| !row[place].trim_ascii().is_empty()) {
             return Err(InputError::LongRow {
                 path: path(),
                 line: line(),
@@ -108,6 +108,8 @@ impl CsvReader {
             cells: row.len(),
             index: self.index,
         })?;
+        // The reader could trim, but it would copy every row for that.
+        let cell = cell.trim_ascii();
         if cell.is_empty() {
             return Err(InputError::EmptyCell {
                 path: path(),
@@ -191,7 +193,6 @@ fn reader(path: &Path, delimiter: Option<u8>) -> Result<Reader<Box<dyn Read + Se
     Ok(ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
-        .trim(Trim::All)
         .delimiter(delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' }))
         .from_reader(Box::new(Cursor::new(start).chain(text).chain(END))))
 }
@@ -209,7 +210,7 @@ fn find_column(
 ) -> Result<(usize, Option<String>), InputError> {
     let cells: Vec<String> = first_row
         .iter()
-        .map(|cell| String::from_utf8_lossy(cell).into_owned())
+        .map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned())
         .collect();
     let header = |index: usize| {
         let is_number = cells[index].parse::<f64>().is_ok();
