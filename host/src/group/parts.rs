@@ -8,14 +8,15 @@ use super::queueing::{Graph, Queueing, Threads};
 use super::streams::{On, OwnStreams};
 use crate::chunks;
 use crate::device::{
-    Argument, Buffer, Device, DeviceError, Event, HostBuffer, HostMemory, Slice, Stream,
+    Argument, Buffer, Device, DeviceError, Event, HostBuffer, HostMemory, Shape, Slice, Stream,
     StreamOrder,
 };
-use crate::family::{Family, Source};
+use crate::family::{Family, Needs, Source};
 use crate::kernels::Error;
+use crate::matrix::{Along, Matrix};
 use crate::reduce::Form;
+use crate::reduce::table::choose_for_part;
 use crate::sum::Mode;
-use fast::launch_of_part;
 use warpfold_reductions::Text;
 
 /// The kernels of an operator over a type on each device of a group, and the memory where their states meet.
@@ -373,4 +374,16 @@ impl UntypedGroup {
             })
             .collect()
     }
+}
+
+/// What a device needs to reduce a part of `n` values in the fast order, and the launch.
+fn launch_of_part(form: Form, device: &Device, n: usize) -> (Needs, Shape) {
+    let matrix = Matrix::contiguous(1, n);
+    let grid = choose_for_part(&form.problem(device, Along::Rows, matrix, Mode::Fast));
+    let needs = Needs {
+        slots: form.slots(grid.blocks as usize),
+        words: 1,
+        ..Needs::kernel("_part")
+    };
+    (needs, Shape::linear(grid.blocks, grid.block))
 }

@@ -3,14 +3,9 @@
 use super::super::devices::Group;
 use super::super::queueing::{Graph, Key, PartLaunch, Queueing, Threads};
 use super::super::streams::On;
-use super::{Member, SETS, UntypedGroup};
-use crate::device::{Device, Shape, Slice};
-use crate::family::Needs;
+use super::{Member, SETS, UntypedGroup, launch_of_part};
+use crate::device::{Device, Slice};
 use crate::kernels::Error;
-use crate::matrix::{Along, Matrix};
-use crate::reduce::Form;
-use crate::reduce::table::choose_for_part;
-use crate::sum::Mode;
 
 impl UntypedGroup {
     /// # Safety
@@ -255,16 +250,4 @@ impl UntypedGroup {
         // SAFETY: it reads no values, and there is a state for it in each slot but its own; it waits for its end.
         unsafe { Ok(family.launch(None, needs.suffix, &shape, &arguments)?) }
     }
-}
-
-/// What a device needs to reduce a part of `n` values in the fast order, and the launch.
-pub(super) fn launch_of_part(form: Form, device: &Device, n: usize) -> (Needs, Shape) {
-    let matrix = Matrix::contiguous(1, n);
-    let grid = choose_for_part(&form.problem(device, Along::Rows, matrix, Mode::Fast));
-    let needs = Needs {
-        slots: form.slots(grid.blocks as usize),
-        words: 1,
-        ..Needs::kernel("_part")
-    };
-    (needs, Shape::linear(grid.blocks, grid.block))
 }
