@@ -493,9 +493,12 @@ def main():
     tests = [item for name, item in list(globals().items()) if name.startswith("test_")]
     right, failed, skipped = 0, 0, []
     for test in tests:
+        start = time.perf_counter()
         try:
             test()
             right += 1
+            # At once, so that a run that is cut off has said how far it came.
+            print(f"right {test.__name__}: {time.perf_counter() - start:.1f} s", flush=True)
         except Skipped as reason:
             skipped.append(str(reason))
         except Exception as error:
@@ -503,7 +506,7 @@ def main():
             place = error.__traceback__
             while place.tb_next:
                 place = place.tb_next
-            print(f"FAILED {test.__name__}: {type(error).__name__} at line {place.tb_lineno}: {error}")
+            print(f"FAILED {test.__name__}: {type(error).__name__} at line {place.tb_lineno}: {error}", flush=True)
     if "--speed" in sys.argv and failed == 0:
         try:
             speed()

@@ -49,9 +49,9 @@ pub struct Arguments {
     /// Column of a table: its name in the first row, or its number from 0; of a .parquet file likewise; of a .npz file, the name of the array
     #[arg(long)]
     pub(super) column: Option<String>,
-    /// Values of a piece: 2^24, 16M. As many as some pieces have, one for each thread, are in this computer's memory, and three of them on each device [default: as many as
-    /// take 1 MiB, or 8 MiB on GPUs; for a result that is verified as many as take an eighth of a GPU's memory, at most 256 MiB, or
-    /// 64 MiB on the emulator]
+    /// Values of a piece: 2^24, 16M. This computer's memory holds some pieces at once, on the cores one for each thread, and each device holds three
+    /// [default: as many as take 1 MiB, or 8 MiB on GPUs; for a result that is verified as many as take an eighth of a GPU's memory, at most
+    /// 256 MiB, or 64 MiB on the emulator]
     #[arg(long, value_name = "N", value_parser = parse_chunk)]
     pub(super) chunk: Option<usize>,
     /// Where to reduce: cpu (this computer's cores), gpu, gpu:1, emulator, auto; or on several devices together: all (every GPU), gpu:0,2,

@@ -8,7 +8,7 @@ use warpfold_dynamic::TypeName;
 use warpfold_input::found::{Asked, Found, Place, Values};
 use warpfold_input::{InputError, comes_in_pieces, is_table};
 
-/// How many bytes the system is asked about at once. It reads less than that ahead.
+/// How many bytes the system is asked about at once. It usually reads at most as many ahead.
 pub(super) const LOOK: u64 = 8 << 20;
 
 /// Deals out pieces in their order. Files are opened when it is their turn.

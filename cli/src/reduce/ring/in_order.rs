@@ -1,8 +1,8 @@
-//! What several threads bring, in the order of its numbers.
+//! Pieces that several threads bring, in the order of their numbers.
 
 use std::collections::BTreeMap;
 
-/// What waits for its turn.
+/// Pieces that wait for their turn.
 pub(super) struct InOrder<P> {
     waiting: BTreeMap<u64, P>,
     next: u64,
@@ -18,19 +18,19 @@ impl<P> Default for InOrder<P> {
 }
 
 impl<P> InOrder<P> {
-    /// One has come.
+    /// Takes a piece.
     pub(super) fn add(&mut self, number: u64, piece: P) {
         self.waiting.insert(number, piece);
     }
 
-    /// The next one, if it has come.
+    /// The next piece, if it is there.
     pub(super) fn next(&mut self) -> Option<P> {
         let piece = self.waiting.remove(&self.next)?;
         self.next += 1;
         Some(piece)
     }
 
-    /// All that waits.
+    /// All pieces that wait.
     pub(super) fn rest(&mut self) -> impl Iterator<Item = P> {
         std::mem::take(&mut self.waiting).into_values()
     }

@@ -17,7 +17,7 @@ const LEAST: u64 = 256 << 20;
 /// The part of the files that is read, and the most of it.
 const PART: u64 = 8;
 const MOST: u64 = 1 << 30;
-/// So many pieces of what is in the cache are enough for each thread: reading them is as fast at first as later.
+/// How many pieces each thread reads of what is in the cache, at most: that speed stays the same.
 const CACHED_PIECES: usize = 16;
 
 /// How fast reading alone was, in bytes per second; `None` where there was nothing of the kind.

@@ -157,9 +157,9 @@ pub(crate) struct Outcome {
     /// Where the bytes came from.
     pub(crate) came: Came,
     pub(crate) elapsed: Duration,
-    /// How long each thread that reads has waited for room, on the average: also because it was reducing what it had read.
+    /// How long each thread that reads has waited for room, on the average. On the cores: how long it has reduced.
     pub(crate) waited_for_room: Duration,
-    /// How long each device has waited for values, or each thread of the cores has read them.
+    /// How long each device has waited for values, on the average. On the cores: how long each thread has read.
     pub(crate) waited_for_values: Duration,
 }
 
